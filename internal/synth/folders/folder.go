@@ -20,25 +20,9 @@ type Folder struct {
 
 	Shown int // bytes of a call's result that a run shows; where all files fit they are read by one call
 
-	tables      *programs.World // that stand in the files
-	guide       *guide          // nil: none
-	twins       []twin          // files with the same rows
-	booked      []*bookings     // what people booked, in tables
-	chores      []*chores       // what is to be done, in lists
-	subscribers []*subscribers  // who has to pay, in tables
-	inventories []*inventory    // of things with how many there are
-	shared      []sharedValue   // values that several files have
-	budgets     []*budget
-	plans       []*steps
-	rotas       []*rota
-	dates       []dated // what files put on a day
-	loans       []*loans
-	numbered    []*numbered
-	stays       []*stays
-	questions   []*questions
-	journals    []*journal
-	misspelt    []misspelling // names that some files misspell
-	decided     []decided     // what was decided on twice
+	tables *programs.World // that stand in the files
+	guide  *guide          // nil: none
+	twins  []twin          // files with the same rows
 }
 
 // Of reads a folder: the texts of its files by path, and the paths of the folders in it.
@@ -46,9 +30,6 @@ func Of(files map[string]string, dirs []string) *Folder {
 	f := &Folder{Dirs: slices.Sorted(slices.Values(dirs))}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		f.Docs = append(f.Docs, Read(file, files[file]))
-		if last := f.Docs[len(f.Docs)-1]; ruleName.MatchString(last.stem()) || last.isLog() {
-			last.Items = nil // its lines say how things are done, or were, and are no list that somebody changes
-		}
 		for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
 			if !slices.Contains(f.Dirs, dir) {
 				f.Dirs = append(f.Dirs, dir)
@@ -57,10 +38,6 @@ func Of(files map[string]string, dirs []string) *Folder {
 	}
 	slices.Sort(f.Dirs)
 	f.relate()
-	f.booked, f.chores, f.subscribers = f.findBookings(), f.findChores(), f.findSubscribers()
-	f.inventories, f.shared, f.budgets = f.findInventories(), f.findShared(), f.findBudgets()
-	f.findDays()
-	f.misspelt, f.decided = f.findMisspelt(), f.decisions()
 	if f.guide, f.twins = f.findGuide(), f.findTwins(); f.guide != nil {
 		f.guide.doc.Items = nil // its lines are about files, and no list that somebody changes
 	}
@@ -125,8 +102,6 @@ type drawer struct {
 	seen  map[string]bool // what was looked at
 	notes []remark        // what is said of what was read
 	about []*Doc          // what the request is about
-	loose []Loose         // lines that people word freely
-	forms []Form          // of files that people write in several ways
 }
 
 // name is how a person calls a file: by its file name, where in the folder that is, or by what it is.

@@ -58,7 +58,7 @@ func use(t *testing.T, r *rand.Rand, f *Folder, p *Plan) {
 		if was, there := f.State()[file]; after.IsDir(file) || there && was == text {
 			continue
 		}
-		for _, want := range p.Texts(f, file, text) {
+		for _, want := range f.Texts(file, text) {
 			if !regexp.MustCompile(want).MatchString(text) {
 				t.Errorf("%s: %q does not meet %q", file, text, want)
 			}

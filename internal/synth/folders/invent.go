@@ -60,12 +60,11 @@ func Invent(r *rand.Rand, index int) *Folder {
 		files[path.Join(pick(r, []string{"", "", "notes", "letters"}),
 			name+pick(r, []string{".md", ".txt"}))] = proseText(r, names)
 	}
-	rules := addKits(r, files, top, index, names, people)
+	addKits(r, files, top, names, people)
 	if r.IntN(2) == 0 && top == "" {
 		files[pick(r, split("README.md|README.md|index.md|overview.txt"))] =
 			pick(r, split("# What is where|# Our files|# The papers of the office")) + "\n\n" + guideText(files)
 	}
-	addRules(r, files, rules)
 	for file, text := range files {
 		if len(text) > mostText {
 			delete(files, file)

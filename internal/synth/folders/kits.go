@@ -16,11 +16,8 @@ import (
 // what, a log and the book of it, orders, places with their states and chores, stays with the rule by which they are
 // charged, and a letter to be filled in. The others
 // are a list of names and numbers, a programme, minutes, expenses, notes with spaces in their names, hires and turns.
-// Mostly there is what a house has to know, and files that are kept in step when something happens, by rules. Of some
-// more files something is moved, merged, sorted or put right.
-func addKits(
-	r *rand.Rand, files map[string]string, top string, index int, names, people []string,
-) (rules []string) {
+// Mostly there is what a house has to know.
+func addKits(r *rand.Rand, files map[string]string, top string, names, people []string) {
 	linked := []func(){
 		func() { addSales(r, files, top) },
 		func() { addDues(r, files, top, people) },
@@ -42,27 +39,15 @@ func addKits(
 	if r.IntN(4) > 0 {
 		addHouse(r, files, top)
 	}
-	for _, add := range append(inTurn(linked, 4, index), inTurn(others, 1, index)...) {
-		add()
+	for _, i := range r.Perm(len(linked))[:4] {
+		linked[i]()
 	}
-	for _, i := range r.Perm(len(events()))[:eventKits] {
-		rules = append(rules, events()[i](r, files, top)...)
-	}
-	for _, add := range append(inTurn(pageKits(), pageKitsOf, index), inTurn(overDays(), overDayKits, index)...) {
-		add(r, files, top)
+	for _, i := range r.Perm(len(others))[:2] {
+		others[i]()
 	}
 	if r.IntN(2) == 0 {
 		addLetter(r, files, top)
 	}
-	return rules
-}
-
-// inTurn are n of some kits for the folder of the index-th business: of all together, each kit has as many.
-func inTurn[T any](kits []T, n, index int) (list []T) {
-	for k := range n {
-		list = append(list, kits[(index*n+index/len(kits)+k)%len(kits)])
-	}
-	return list
 }
 
 // addPlaces are two tables of the same places, how they are and who looks after them, and a list of chores there.

@@ -15,7 +15,7 @@ func (d *drawer) soldMore() *programs.Program {
 		return len(o.counts()) > 1 && strings.Contains(o.stem(), "sold") && o.hasEntries()
 	})
 	stock := d.one(func(o *Doc) bool {
-		return sold != nil && o.hasRows() && o.mark != "" && !d.f.isInventory(o) &&
+		return sold != nil && o.hasRows() && o.mark != "" &&
 			o.column("count", "stock", "quantity", "qty", "left") > 0 &&
 			slices.ContainsFunc(sold.counts(), func(c counted) bool { return o.names(c.thing) })
 	})

@@ -211,7 +211,7 @@ func (d *drawer) byExample(p *programs.Program) {
 // retract has a change asked for and taken back in the same message; mostly something else is asked for besides.
 func (d *drawer) retract() *programs.Program {
 	for range tries {
-		d.ops, d.notes, d.about, d.loose, d.seen = nil, nil, nil, nil, map[string]bool{}
+		d.ops, d.notes, d.about, d.seen = nil, nil, nil, map[string]bool{}
 		if p := d.takenBack(); p != nil {
 			return p
 		}
@@ -226,7 +226,7 @@ func (d *drawer) takenBack() *programs.Program {
 		return nil
 	}
 	changed := d.touched()
-	d.ops, d.notes, d.about, d.loose, d.seen = nil, nil, nil, nil, map[string]bool{}
+	d.ops, d.notes, d.about, d.seen = nil, nil, nil, map[string]bool{}
 	first.TakeWorking()
 	first.Retract()
 	if d.r.IntN(40) == 0 { // the others fall more often

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-	"unicode"
 )
 
 // Texts are expressions that the text of a file must all meet to be what operations come to, but for blank lines at its
@@ -22,9 +20,6 @@ func (f *Folder) Texts(file, after string) []string {
 	}
 	lines := strings.Split(strings.TrimSpace(doc.Text), "\n")
 	doc = Read(file, strings.Join(lines, "\n"))
-	if texts := corrected(strings.Join(lines, "\n"), after); texts != nil {
-		return texts
-	}
 	at, row := newLine(lines, strings.Split(after, "\n"))
 	places := doc.places(at, row)
 	if len(places) < 2 {
@@ -50,72 +45,6 @@ func (f *Folder) Texts(file, after string) []string {
 	}
 	once := fmt.Sprintf(`\A\s*(?:\S[^\n]*\n\s*){%d}\S[^\n]*\s*\z`, full) // the row stands at one of the places
 	return []string{`\A\s*` + text + `\s*\z`, once}
-}
-
-// corrected are expressions for a text to whose end a correction comes, in other words too, if that says the same day
-// and the new value, before it says what that is not, and of what it is: by its name or by the old value. None where it
-// is no correction.
-func corrected(before, after string) []string {
-	line, is := strings.CutPrefix(after, before)
-	m := correctionLine.FindStringSubmatch(strings.TrimSpace(line))
-	days, form := []time.Time(nil), ""
-	if m != nil {
-		days, form = daysOf(m[1:2])
-	}
-	if !is || form == "" {
-		return nil
-	}
-	var forms []string
-	for _, form := range dayForms() {
-		forms = append(forms, regexp.QuoteMeta(days[0].Format(form)))
-	}
-	key, v, old := m[2], m[3], m[4]
-	begins := `\A\s*` + regexp.QuoteMeta(before) + `\s*\n\W*` + regexp.QuoteMeta(correction) + `(?:` +
-		strings.Join(forms, "|") + `)\)`
-	const apart = `[^\pL\d\n]`
-	barred := strings.Fields("not t instead rather") // "t" is of "wasn't"
-	if first := wordOrNumber.FindString(old); !slices.Contains(wordOrNumber.FindAllString(key, -1), first) {
-		barred = append(barred, first)
-	}
-	value := begins + `(?:` + apart + `+` + noneOf(barred) + `)*` + apart + `+` + regexp.QuoteMeta(v) +
-		`(?:` + apart + `[^\n]*)?\s*\z`
-	of := begins + `[^\n]*(?i:` + regexp.QuoteMeta(longest(key)) + `|` + wholeWord(old) + `)[^\n]*\s*\z`
-	return []string{value, of}
-}
-
-var (
-	correctionLine = regexp.MustCompile(`^Correction \(([^()\n]+)\): ([^\n]+): ([^\n]+), not ([^\n]+)\.$`)
-	wordOrNumber   = regexp.MustCompile(`[\pL\d]+`)
-)
-
-// noneOf is an expression for words of letters and digits that are none of some words, in capitals or not. An
-// expression cannot say what must not follow, so that it goes on letter by letter.
-func noneOf(words []string) string {
-	rest, letters, digits, firsts := map[rune][]string{}, "", "", []rune(nil)
-	for _, word := range words {
-		all := []rune(strings.ToLower(word))
-		if len(all) == 0 {
-			continue
-		}
-		if _, has := rest[all[0]]; !has {
-			firsts = append(firsts, all[0])
-			if unicode.IsLetter(all[0]) {
-				letters += string(all[0]) + string(unicode.ToUpper(all[0]))
-			} else {
-				digits += string(all[0])
-			}
-		}
-		rest[all[0]] = append(rest[all[0]], string(all[1:]))
-	}
-	ways := []string{`(?:[^\PL` + letters + `]|[^\D` + digits + `])[\pL\d]*`}
-	for _, first := range firsts {
-		more := noneOf(rest[first])
-		if !slices.Contains(rest[first], "") { // what begins a word is not the word
-			more = `(?:` + more + `)?`
-		}
-		ways = append(ways, `[`+string(first)+string(unicode.ToUpper(first))+`]`+more)
-	}
-	return `(?:` + strings.Join(ways, "|") + `)`
 }
 
 // exactly matches a text, with blanks about it and about the bars of lines that were not there before.

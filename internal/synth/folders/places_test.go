@@ -86,25 +86,6 @@ func TestPlacesOfANewRow(t *testing.T) {
 	}
 }
 
-// A correction of minutes gives the new value, before what that is not, and says of what it is.
-func TestCorrectionsSayTheNewValue(t *testing.T) {
-	const was = "# Minutes\n\nchair: Ana\n"
-	texts := Of(map[string]string{"m.md": was}, nil).Texts("m.md",
-		was+"\nCorrection (2026-06-09): chair: Bram, not Ana.\n")
-	for said, is := range map[string]bool{": chair: Bram, not Ana.": true, ": The chair was Bram": true,
-		": Bram chaired instead of Ana": true, " nothing else: chair Bram (not Ana)": true,
-		": chair: Dieter, not Bram": false, ": Bram left early": false, ": chair: Ana, not Bram": false,
-		": the chair wasn't Bram": false, ": chair: Ana instead of Bram": false, ": chair: Bramley": false,
-		": chair Not Bram": false, ": Ana chaired and Bram spoke": false} {
-		taken := !slices.ContainsFunc(texts, func(want string) bool {
-			return !regexp.MustCompile(want).MatchString(was + "\nCorrection (2026-06-09)" + said + "\n")
-		})
-		if taken != is {
-			t.Errorf("%q is taken: %v", said, taken)
-		}
-	}
-}
-
 // A line that begins with a bar and does not end with one may have blanks at its end.
 func TestBlanksAtTheEnd(t *testing.T) {
 	for _, text := range []string{"| date ", "| date", "| date |", "| date | "} {

@@ -17,8 +17,6 @@ type Plan struct {
 	*programs.Program
 	Ops   []Op
 	About []string // the files that the request is about, at least one, which may be the folder itself
-	Loose []Loose  // lines that people word freely
-	Forms []Form   // of files that people write in several ways
 }
 
 // Changes reports whether it changes the folder.
@@ -58,7 +56,6 @@ func Shares() map[string]int {
 		programs.Unknown: 7,
 		programs.AskBack: 5,
 		programs.Cannot:  3,
-		programs.Second:  9,
 	}
 }
 
@@ -81,7 +78,7 @@ type structure struct {
 
 // structures are those that come out seldom where a kind is drawn: each is tried in turn besides.
 func structures() []structure {
-	return append([]structure{
+	return []structure{
 		{programs.Total, (*drawer).dueOf}, {Organize, (*drawer).swapNames}, {programs.Several, (*drawer).soldMore},
 		{programs.Missing, (*drawer).paidNothing}, {programs.SetAll, (*drawer).fillAll},
 		{programs.ActIf, (*drawer).setAcross}, {programs.Top, (*drawer).bills},
@@ -94,21 +91,7 @@ func structures() []structure {
 		{programs.Total, (*drawer).chargeBoth}, {programs.Insert, (*drawer).addOnly}, {programs.Set, (*drawer).setAs},
 		{programs.Insert, (*drawer).lineFrom}, {programs.Remove, (*drawer).dropLine},
 		{programs.SetAll, (*drawer).callOtherwise}, {programs.Insert, (*drawer).writeOpen},
-		{programs.ActIf, (*drawer).moveIfAbove}, {programs.Insert, (*drawer).pageList}, {Organize, (*drawer).pageSort},
-		{Organize, (*drawer).listSort}, {Organize, (*drawer).pageSplit}, {programs.Insert, (*drawer).actionsBy},
-		{programs.ActIf, (*drawer).checkBill}, {programs.Set, (*drawer).tickMine}, {programs.List, (*drawer).leftForMe},
-		{programs.Several, (*drawer).tickThenLeft}, {programs.Second, (*drawer).leftThenTick},
-		{programs.SetAll, (*drawer).spellRight}, {Organize, (*drawer).dayInFront},
-		{programs.Several, (*drawer).mergeTwice},
-		{programs.Lookup, (*drawer).decidedLast}, {programs.SetAll, (*drawer).followDecision},
-		{programs.Several, (*drawer).moneyIn}, {programs.Several, (*drawer).calledOff},
-		{programs.List, (*drawer).whoOwes}, {programs.Set, (*drawer).paidOn}, {programs.AskBack, (*drawer).whoPaid},
-		{programs.Second, (*drawer).whoPaidThenWhich},
-		{programs.Adjust, (*drawer).recount}, {programs.Adjust, (*drawer).lostOne},
-		{programs.SetAll, (*drawer).newValue}, {programs.ActIf, (*drawer).moveBudget},
-		{programs.Several, (*drawer).finishedTold}, {programs.Second, (*drawer).finishThenOtherwise},
-		{programs.Second, (*drawer).moneyThenOtherwise}, {programs.Second, (*drawer).callOffOther},
-	}, overDayStructures()...)
+	}
 }
 
 // DrawStructure draws a program of the n-th of the structures that a folder has; nil where it has not that one.
@@ -126,7 +109,7 @@ func draw(r *rand.Rand, f *Folder, can Can, kind string, way func(*drawer) *prog
 			p.Kind = kind
 			p.Remark(d.remarked())
 			d.byExample(p)
-			plan := &Plan{Program: p, Ops: d.ops, Loose: d.loose, Forms: d.forms}
+			plan := &Plan{Program: p, Ops: d.ops}
 			if len(d.about) == 0 {
 				plan.About = []string{"."}
 			}
@@ -141,8 +124,25 @@ func draw(r *rand.Rand, f *Folder, can Can, kind string, way func(*drawer) *prog
 
 func (d *drawer) draw(kind string) *programs.Program {
 	switch kind {
+	case programs.Lookup:
+		return d.either(d.lookPair, d.lookPair, d.lookPair, d.lookPair, d.lookThing, d.lookThing, d.lookAmount,
+			d.lastOf, d.where, d.mentionFile, d.bytes, d.ofTable(kind), d.ofTable(kind), d.ofTable(kind))
+	case programs.Join:
+		return d.either(d.join, d.ofTable(kind), d.rated)
 	case programs.Most:
 		return d.ofTable(kind)()
+	case programs.Top:
+		return d.either(d.ofTable(kind), d.sums, d.sums, d.bills, d.bills, d.bills)
+	case programs.Adjust:
+		return d.either(d.changeOf(kind), d.takeFromStock)
+	case programs.Correct:
+		return d.either(d.changeOf(kind), d.retract, d.retract)
+	case programs.Count:
+		return d.either(d.countItems, d.countItems, d.countFiles, d.countLines, d.ofTable(kind), d.ofFiles(kind))
+	case programs.Total:
+		return d.either(d.ofTable(kind), d.ofTable(kind), d.ofFiles(kind), d.priced, d.priced, d.overList, d.overList,
+			d.lengths, d.rated, d.rated, d.chargeLeft, d.chargeBoth, d.dueOf, d.dueOf, d.dueOf, d.billOf, d.billOf,
+			d.billOf)
 	case programs.Both, programs.Best, programs.Compare, programs.Missing:
 		if kind == programs.Best && d.r.IntN(4) == 0 {
 			return d.biggest()
@@ -151,6 +151,35 @@ func (d *drawer) draw(kind string) *programs.Program {
 			return d.paidNothing()
 		}
 		return d.either(d.ofTable(kind), d.ofTable(kind), d.ofFiles(kind))
+	case programs.List:
+		return d.either(d.listItems, d.inBoth, d.inBoth, d.openItems, d.listOpen, d.listFiles, d.mentionWhich, d.dueAll,
+			d.dueAll, d.dueAll,
+			d.ofTable(kind), d.ofFiles(kind))
+	case programs.YesNo:
+		return d.either(d.itemThere, d.fileThere, d.ofTable(kind))
+	case programs.Set:
+		return d.either(d.setPair, d.setPair, d.setPair, d.setThing, d.setThing, d.changeOf(kind), d.changeOf(kind),
+			d.changeOf(kind), d.setAmount, d.tick, d.replaceItem, d.replaceWord, d.setAs)
+	case programs.SetAll:
+		return d.either(d.setEvery, d.replaceEvery, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind), d.writeFound,
+			d.writeFound, d.asAnswer, d.callOtherwise, d.fillAll, d.fillAll, d.fillAll)
+	case programs.Remove:
+		return d.either(d.removeItem, d.removeItem, d.removeTwo, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind),
+			d.deleteFile, d.dropLine)
+	case programs.Insert:
+		return d.either(d.addItem, d.addItem, d.changeOf(kind), d.changeOf(kind), d.addRow, d.addRow, d.addRow,
+			d.addRow, d.lineFrom, d.lineFrom, d.addLast, d.newFile, d.newFolder, d.fillIn, d.fillIn, d.writeOpen,
+			d.addOnly, d.addOnly, d.enterMissing, d.enterMissing, d.enterMissing, d.paidTold, d.paidTold,
+			d.paidTold, d.paidTold)
+	case Organize:
+		return d.either(d.moveFile, d.moveFile, d.renameFile, d.moveSome, d.moveSome, d.copyFile, d.moveItem,
+			d.swapItems, d.swapItems, d.deleteOrMove, d.moveRow, d.moveRow, d.hyphenate, d.hyphenate,
+			d.moveMonth, d.moveMonth, d.moveMonth, d.swapNames, d.swapNames, d.swapNames, d.swapNames)
+	case programs.ActIf:
+		return d.either(d.setIf, d.addUnless, d.changeOf(kind), d.setAcross, d.setAcross, d.setAcross)
+	case programs.Several:
+		return d.either(d.several, d.several, d.several, d.setAndTick, d.lent, d.lent, d.lent, d.lent,
+			d.soldMore, d.soldMore, d.soldMore)
 	case programs.Leave:
 		p := d.draw(pick(d.r, []string{programs.Lookup, programs.Count, programs.List}))
 		if p != nil {
@@ -161,94 +190,12 @@ func (d *drawer) draw(kind string) *programs.Program {
 		return d.besides(d.noPair, d.noFile, d.noItem, d.noCell, d.noCell, d.lacking(kind), d.lacking(kind),
 			d.lacking(kind))
 	case programs.AskBack:
-		return d.besides(d.askBack, d.askWhich, d.askWhich, d.askWhich, d.whoPaid, d.whoPaid,
-			d.lacking(kind), d.lacking(kind))
+		return d.besides(d.askBack, d.askWhich, d.askWhich, d.askWhich, d.lacking(kind), d.lacking(kind))
 	case programs.Cannot:
 		if d.can[Delete] || d.r.IntN(2) == 0 {
 			return d.besides(d.cannotTell)
 		}
 		return d.deleteFile()
-	}
-	ways := d.waysToAsk(kind)
-	if ways == nil {
-		ways = d.waysToChange(kind)
-	}
-	if ways == nil {
-		return nil
-	}
-	return d.either(ways...)
-}
-
-// method draws a program; nil where the folder has none.
-type method = func() *programs.Program
-
-// waysToAsk are the ways to draw a question of a kind, the likelier ones several times; nil for other kinds.
-func (d *drawer) waysToAsk(kind string) []method {
-	switch kind {
-	case programs.Lookup:
-		return []method{d.lookPair, d.lookPair, d.lookPair, d.lookPair, d.lookThing, d.lookThing, d.lookAmount,
-			d.lastOf, d.where, d.mentionFile, d.bytes, d.ofTable(kind), d.ofTable(kind), d.ofTable(kind), d.stayAsked}
-	case programs.Join:
-		return []method{d.join, d.ofTable(kind), d.rated}
-	case programs.Top:
-		return []method{d.ofTable(kind), d.sums, d.sums, d.bills, d.bills, d.bills}
-	case programs.Count:
-		return []method{d.countItems, d.countItems, d.countFiles, d.countLines, d.ofTable(kind), d.ofFiles(kind)}
-	case programs.Total:
-		return []method{d.ofTable(kind), d.ofTable(kind), d.ofFiles(kind), d.priced, d.priced, d.overList, d.overList,
-			d.lengths, d.rated, d.rated, d.chargeLeft, d.chargeBoth, d.dueOf, d.dueOf, d.dueOf, d.billOf, d.billOf,
-			d.billOf}
-	case programs.List:
-		return []method{d.listItems, d.inBoth, d.inBoth, d.openItems, d.listOpen, d.listFiles, d.mentionWhich, d.dueAll,
-			d.dueAll, d.dueAll, d.whoOwes, d.whoOwes,
-			d.ofTable(kind), d.ofFiles(kind)}
-	case programs.YesNo:
-		return []method{d.itemThere, d.fileThere, d.ofTable(kind), d.freeAsked}
-	}
-	return nil
-}
-
-// waysToChange are the ways to draw a change of a kind, the likelier ones several times; nil for other kinds.
-func (d *drawer) waysToChange(kind string) []method {
-	switch kind {
-	case programs.Adjust:
-		return []method{d.changeOf(kind), d.takeFromStock, d.recount, d.lostOne}
-	case programs.Correct:
-		return []method{d.changeOf(kind), d.retract, d.retract}
-	case programs.Set:
-		return []method{d.setPair, d.setPair, d.setPair, d.setThing, d.setThing, d.changeOf(kind), d.changeOf(kind),
-			d.changeOf(kind), d.setAmount, d.tick, d.replaceItem, d.replaceWord, d.setAs, d.paidOn, d.paidOn,
-			d.rotaTake, d.loanHome, d.tickMine, d.tickMine}
-	case programs.SetAll:
-		return []method{d.setEvery, d.replaceEvery, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind), d.writeFound,
-			d.writeFound, d.asAnswer, d.callOtherwise, d.newValue, d.newValue, d.newValue, d.fillAll, d.fillAll,
-			d.fillAll, d.spellRight, d.spellRight, d.followDecision}
-	case programs.Remove:
-		return []method{d.removeItem, d.removeItem, d.removeTwo, d.changeOf(kind), d.changeOf(kind), d.changeOf(kind),
-			d.deleteFile, d.dropLine}
-	case programs.Insert:
-		return []method{d.addItem, d.addItem, d.changeOf(kind), d.changeOf(kind), d.addRow, d.addRow, d.addRow,
-			d.addRow, d.lineFrom, d.lineFrom, d.addLast, d.newFile, d.newFolder, d.fillIn, d.fillIn, d.writeOpen,
-			d.addOnly, d.addOnly, d.enterMissing, d.enterMissing, d.enterMissing, d.paidTold, d.paidTold,
-			d.paidTold, d.paidTold, d.pointIn, d.pointIn, d.minutesWrong, d.entryTop,
-			d.pageList, d.pageList, d.actionsBy}
-	case Organize:
-		return []method{d.moveFile, d.moveFile, d.renameFile, d.moveSome, d.moveSome, d.copyFile, d.moveItem,
-			d.swapItems, d.swapItems, d.deleteOrMove, d.moveRow, d.moveRow, d.hyphenate, d.hyphenate,
-			d.moveMonth, d.moveMonth, d.moveMonth, d.swapNames, d.swapNames, d.swapNames, d.swapNames, d.rotaSwap,
-			d.pageSort, d.pageSort, d.listSort, d.pageSplit, d.pageSplit, d.pageSplit, d.dayInFront, d.dayInFront}
-	case programs.ActIf:
-		return []method{d.setIf, d.addUnless, d.changeOf(kind), d.setAcross, d.setAcross, d.setAcross,
-			d.moveBudget, d.moveBudget, d.moveBudget, d.planIf, d.planIf, d.loanWant,
-			d.moveIfAbove, d.moveIfAbove, d.checkBill, d.checkBill}
-	case programs.Several:
-		return []method{d.several, d.several, d.several, d.setAndTick, d.lent, d.lent, d.lent, d.lent,
-			d.soldMore, d.soldMore, d.soldMore, d.moneyIn, d.moneyIn, d.moneyIn, d.calledOff, d.calledOff, d.calledOff,
-			d.finishedTold, d.finishedTold, d.finishedTold, d.finishedTold, d.planLater, d.planLater, d.rotaOut,
-			d.rotaOut, d.loanBoth, d.mergeTwice, d.mergeTwice}
-	case programs.Second:
-		return []method{d.moneyThenOtherwise, d.callOffOther, d.finishThenOtherwise,
-			d.whoPaidThenWhich, d.whoPaidThenWhich, d.leftThenTick}
 	}
 	return nil
 }
@@ -257,22 +204,20 @@ func (d *drawer) waysToChange(kind string) []method {
 const chances = 5
 
 // either draws by one of some ways.
-func (d *drawer) either(ways ...method) *programs.Program {
+func (d *drawer) either(ways ...func() *programs.Program) *programs.Program {
 	way, ops, notes, about, seen := pick(d.r, ways), len(d.ops), len(d.notes), len(d.about), maps.Clone(d.seen)
-	loose := len(d.loose)
 	for range chances {
 		if p := way(); p != nil {
 			return p
 		}
 		d.ops, d.notes, d.about, d.seen = d.ops[:ops], d.notes[:notes], d.about[:about], maps.Clone(seen)
-		d.loose = d.loose[:loose]
 	}
 	return nil
 }
 
 // besides is a request that is refused, in a third behind one that can be done: a person asks for two things, of which
 // one is missing. Before a question back nothing is changed.
-func (d *drawer) besides(ways ...method) *programs.Program {
+func (d *drawer) besides(ways ...func() *programs.Program) *programs.Program {
 	if d.r.IntN(3) > 0 {
 		return d.either(ways...)
 	}

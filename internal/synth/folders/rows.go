@@ -46,7 +46,7 @@ func (d *Doc) hasBody() bool { return len(d.body()) > 2 }
 // addRow adds a row to a table, of which the request says each column that is not empty. What names a thing of another
 // file may be said by the name that stands there: whoever adds the row looks it up.
 func (d *drawer) addRow() *programs.Program {
-	doc := d.one(func(o *Doc) bool { return o.hasBody() && !d.f.inStep(o) })
+	doc := d.one((*Doc).hasBody)
 	if doc == nil {
 		return nil
 	}
@@ -96,15 +96,6 @@ func (d *drawer) addRow() *programs.Program {
 	why = append(why, path.Base(doc.Path)+" has these columns, and the new row has in them: "+strings.Join(row, ", "))
 	d.ops[at].Why = strings.Join(append(why, d.ops[at].Why), "\n")
 	return act(programs.Insert, pattern, s)
-}
-
-// inStep reports whether a table is kept in step with others, or with sums, so that a row alone would be half of it.
-func (f *Folder) inStep(doc *Doc) bool {
-	return doc.ledger() != nil || slices.ContainsFunc(f.booked, func(b *bookings) bool {
-		return doc == b.list || doc == b.money || doc == b.plan
-	}) || slices.ContainsFunc(f.subscribers, func(s *subscribers) bool { return doc == s.doc }) ||
-		slices.ContainsFunc(f.inventories, func(v *inventory) bool { return doc == v.doc }) ||
-		slices.ContainsFunc(f.budgets, func(b *budget) bool { return doc == b.doc || doc == b.costs })
 }
 
 // hasRow reports whether a row says of the same what a new one is to say: all that is neither a number nor a day is the

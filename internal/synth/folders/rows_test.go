@@ -280,23 +280,3 @@ func TestLinesThatGoAreQuoted(t *testing.T) {
 }
 
 func matches(pattern, text string) bool { return regexp.MustCompile(pattern).MatchString(text) }
-
-// No row alone comes to a table that is kept in step with others.
-func TestNoRowAlone(t *testing.T) {
-	costs := map[string]string{"costs.csv": "day,head,amount\n1,Boats,20\n2,Oars,30\n3,Oars,5\n",
-		"budget.txt": "Boats: 100\nOars: 50\nJetty: 70\n"}
-	pots := map[string]string{"pots.md": "# Pots\n\n| day | pot | for | amount |\n|---|---|---|---|\n" +
-		"| 02/03/2026 | food | start | 400 |\n| 02/03/2026 | trips | start | 90 |\n" +
-		"| 03/03/2026 | trips | Ana pays in | 30 |\n| 05/03/2026 | food | market | -60 |\n" +
-		"| 09/03/2026 | food | bread | -15 |\n"}
-	for i, files := range slices.Concat(booked(), payers(), stores(), []map[string]string{costs, pots}) {
-		f := Of(files, nil)
-		for seed := range uint64(100) {
-			d := &drawer{r: newRand(seed), f: f, can: everything(), call: map[*Doc]string{}, seen: map[string]bool{}}
-			if p := d.addRow(); p != nil && d.ops[len(d.ops)-1].Path != "plan.csv" {
-				t.Errorf("%d: a row comes to %s", i, d.ops[len(d.ops)-1].Path)
-				break
-			}
-		}
-	}
-}

@@ -22,8 +22,7 @@ func TestSample(t *testing.T) {
 	for _, kind := range []string{programs.Lookup, programs.Join, programs.Most, programs.Adjust, programs.Correct,
 		programs.Count, programs.Both, programs.Total, programs.Best, programs.Top, programs.List, programs.Compare,
 		programs.YesNo, programs.Missing, programs.Set, programs.SetAll, programs.Remove, programs.Insert, Organize,
-		programs.ActIf, programs.Several, programs.Leave, programs.Unknown, programs.AskBack, programs.Cannot,
-		programs.Second} {
+		programs.ActIf, programs.Several, programs.Leave, programs.Unknown, programs.AskBack, programs.Cannot} {
 		for range (Shares()[kind] + 2) / 4 {
 			kinds = append(kinds, kind)
 		}

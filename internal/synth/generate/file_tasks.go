@@ -61,7 +61,7 @@ func (m *maker) filings(ctx context.Context, server *fileServer) (list []statePl
 		own = fmt.Sprint(live.State())
 		add(setting{World: &programs.World{Name: "live"}, realm: m.worlds[0], want: left / 2}, live, nil)
 	}
-	m.writtenFolders(server, own, m.written(shareWrittenFiles, left), add)
+	m.writtenFolders(server, own, m.written(left), add)
 	random := m.random("folders", server.server+own)
 	order := businesses(random)
 	for n := 0; left > 0; n++ {
@@ -218,9 +218,8 @@ func (s *filing) requests(r *rand.Rand, seen map[string]bool, used fileUse) iter
 		turn := int(r.Uint32()) // so that folders begin with other structures
 		for i, kind := range drawn(r, folders.Shares(), overdrawnFiles*s.want) {
 			p := (*folders.Plan)(nil)
-			for n := 0; i%everyStructure == 0 && n < mostPassedOver && (p == nil || seen[p.Key()]); n++ {
-				p = folders.DrawStructure(r, s.of, s.files.can(), turn)
-				turn++
+			if i%everyStructure == 0 {
+				p = folders.DrawStructure(r, s.of, s.files.can(), turn+i/everyStructure)
 			}
 			if p == nil || seen[p.Key()] {
 				p = s.draw(r, kind, seen, used)
@@ -232,12 +231,8 @@ func (s *filing) requests(r *rand.Rand, seen map[string]bool, used fileUse) iter
 	}
 }
 
-// everyStructure is how many programs come for one of the next structure, so that each comes out where a folder has it,
-// and mostPassedOver how many are tried of which a folder has none.
-const (
-	everyStructure = 2
-	mostPassedOver = 8
-)
+// everyStructure is how many programs come for one of the next structure, so that each comes out where a folder has it.
+const everyStructure = 3
 
 // drawsOfKind is how many programs are drawn for one task, so that no pattern and no file becomes that of most tasks.
 const drawsOfKind = 5
@@ -303,7 +298,7 @@ func (s *filing) prove(ctx context.Context, p *folders.Plan, c *Candidate) (
 	case !slices.Equal(got.Changed, paths) || !holds(got.Files, after, paths):
 		return nil, "the folder is not as it was computed", nil
 	case p.Changes() || p.LeavesAll() || s.asked != nil:
-		return s.checks(p, after, paths), "", nil
+		return s.checks(after, paths), "", nil
 	}
 	return nil, "", nil
 }
@@ -333,7 +328,7 @@ func holds(files map[string]string, after folders.State, paths []string) bool {
 }
 
 // checks are what must be there in the end: each file that changes, and else all as it was.
-func (s *filing) checks(p *folders.Plan, after folders.State, paths []string) (checks []scenario.Check) {
+func (s *filing) checks(after folders.State, paths []string) (checks []scenario.Check) {
 	yes, no := true, false
 	server := ""
 	if len(s.m.player.servers()) > 1 {
@@ -361,7 +356,7 @@ func (s *filing) checks(p *folders.Plan, after folders.State, paths []string) (c
 			check.Exists = &yes
 			checks = append(checks, check)
 		default:
-			for _, text := range p.Texts(s.of, file, after[file]) {
+			for _, text := range s.of.Texts(file, after[file]) {
 				check.Regex = &text
 				checks = append(checks, check)
 			}

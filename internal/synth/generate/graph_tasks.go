@@ -70,7 +70,7 @@ func (m *maker) graphings(ctx context.Context, g *graphServer) (list []statePlay
 			empty = append(empty, programs.Edit{Do: programs.RemoveThing, Thing: programs.Thing{Name: t.Name}})
 		}
 	}
-	for _, s := range m.writtenGraphs(g, own, empty, m.written(shareWritten, left)) {
+	for _, s := range m.writtenGraphs(g, own, empty, m.written(left)) {
 		list, left = append(list, s), left-s.want
 	}
 	random := m.random("graphs", g.server+own)

@@ -100,7 +100,7 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []statePla
 		if db.create.tool == "" {
 			continue
 		}
-		written := m.writtenTables(db, own, m.written(shareWritten, left))
+		written := m.writtenTables(db, own, m.written(left))
 		for _, s := range written {
 			list, left = append(list, s), left-s.want
 		}

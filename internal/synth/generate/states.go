@@ -43,9 +43,6 @@ func (m *maker) realmOf(setup []Call) *realm {
 // in the words of people, and of more structures than are drawn.
 const shareWritten = 0.8
 
-// shareWrittenFiles is that of tasks over folders, of whose kinds most are drawn, too.
-const shareWrittenFiles = 0.5
-
 // writtenOf are how many of n tasks each of some written states has, 0 for those that have none: a few states where the
 // tasks are few, since each has to be set up. One of four is held out.
 func writtenOf[S any](r *rand.Rand, n int, states []S, about func(S) (tasks int, split string)) []int {
@@ -91,12 +88,12 @@ func writtenSplit(i int) string {
 	return scenario.Train
 }
 
-// written is how many of the tasks over invented states somebody wrote, if a share of them is.
-func (m *maker) written(share float64, left int) int {
+// written is how many of the tasks over invented states somebody wrote.
+func (m *maker) written(left int) int {
 	if m.drawnAlone {
 		return 0
 	}
-	return int(share * float64(left))
+	return int(shareWritten * float64(left))
 }
 
 // candidate is a program of a setting, before it is proved. Of a server's own data each task stands for itself.

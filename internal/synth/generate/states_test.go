@@ -130,11 +130,7 @@ func TestWrittenTasks(t *testing.T) {
 				}
 			}
 		}
-		share := shareWritten
-		if name == "files" {
-			share = shareWrittenFiles
-		}
-		if found < int(share*50) || found > int(share*60) {
+		if found < 40 || found > int(shareWritten*60) {
 			t.Errorf("%s: %d of 60 tasks are written ones", name, found)
 		}
 	}

@@ -303,9 +303,6 @@ func twoWords() map[string]string {
 	}
 }
 
-// IsFirstName reports whether persons that are invented have a first name.
-func IsFirstName(name string) bool { return slices.Contains(firstNames(), name) }
-
 func firstNames() []string {
 	return splitList(
 		`Ana,Ben,Carla,David,Elif,Femi,Grace,Hugo,Ines,Jonas,Kiran,Lena,Marco,Nadia,Omar,Petra,Quinn,Rosa,

@@ -37,12 +37,6 @@ func (p *Program) Tell(w *World) {
 	}
 }
 
-// Did notes what a program changes that has no steps, as Tell does.
-func (p *Program) Did(what string) *Program {
-	p.did = what
-	return p
-}
-
 // knows reports whether a number is said before an answer: in a statement, or computed in the plan. What a statement
 // alone has computed, nobody has seen.
 func (p *Program) knows(value string) bool {

@@ -135,8 +135,8 @@ func fill(text string, slots map[string]string) string {
 	text = strings.ReplaceAll(text, "{one} {filter}", "{one} "+ofOne(slots["filter"]))
 	var pairs []string
 	for _, name := range strings.Fields("one many x y attr ref refone asks filter end super n others v " +
-		"a b city city2 time old given bound verb rel ends attr2 v2 file file2 file3 folder folder2 name ext item " +
-		"item2 head word lines does else to") {
+		"a b city city2 time old given bound verb rel ends attr2 v2 file file2 folder folder2 name ext item item2 " +
+		"head word lines does else to") {
 		pairs = append(pairs, "{"+name+"}", slots[name])
 	}
 	text = strings.Join(strings.Fields(strings.NewReplacer(pairs...).Replace(text)), " ")
@@ -219,7 +219,7 @@ func (p *Program) WordAs(r *rand.Rand, split string, requests []string) Worded {
 	switch {
 	case p.later > 0:
 		more, also, others := p.then.say(r, split, typed(1))
-		text = p.signed(r, text) + " " + NextMessage + " " + more
+		text += " " + NextMessage + " " + more
 		if p.recalled != nil {
 			checks = nil // it is answered before
 		}
@@ -263,24 +263,7 @@ func (p *Program) WordAs(r *rand.Rand, split string, requests []string) Worded {
 			text = strings.ReplaceAll(text, "?", ".")
 		}
 	}
-	if p.later == 0 {
-		text = p.signed(r, text)
-	}
 	return Worded{text, between, answer, checks}
-}
-
-// Sign has a message end with the first name of who writes it.
-func (p *Program) Sign(name string) *Program {
-	p.slots["sign"] = name
-	return p
-}
-
-func (p *Program) signed(r *rand.Rand, text string) string {
-	by := p.slots["sign"]
-	if by == "" {
-		return text
-	}
-	return text + pick(r, []string{"\n", "\n", "\n\n", " - "}) + by
 }
 
 // refusesItself reports whether a request that must be refused says so itself: who repeats it would pass.
@@ -402,12 +385,7 @@ func (p *Program) sayFixed(r *rand.Rand, split string, f form, request string) (
 		return text, answer, a.toldChecks(), true
 	case "left":
 		nothing := nothingDone()
-		checks = []scenario.Check{{Type: scenario.AnswerCheck, Regex: &nothing}}
-		for _, v := range a.Among { // that one is to be told besides
-			said := saidSomewhere(v)
-			checks = append(checks, scenario.Check{Type: scenario.AnswerCheck, Regex: &said})
-		}
-		return text, joinValues(a), checks, true
+		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &nothing}}, true
 	case "question":
 		text, answer = p.inForm(r, split, f, text, "")
 		return text, answer, a.asking(), true
