@@ -9,6 +9,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/known"
+	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 )
 
@@ -86,12 +87,13 @@ func unsaid(row *Row) (aside []string) {
 }
 
 // unknownOf is a value of an answer of a row that no prompt and no result says, "" where each may be known, or is not
-// learnt.
+// learnt. What the reasoning comes to is known where the episode passed its scenario's checks, as gold solutions do.
 func unknownOf(row *Row) string {
 	if row.Outcome != "" && row.WhyNoDemonstration() != "" {
 		return ""
 	}
-	value, _ := known.Unknown(row.Messages, row.Tools, row.Trains, false)
+	passed := slices.ContainsFunc(row.Terms, func(t trajectory.Term) bool { return t.Name == "checks" && t.Score == 1 })
+	value, _ := known.Unknown(row.Messages, row.Tools, row.Trains, passed)
 	return value
 }
 

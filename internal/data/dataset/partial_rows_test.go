@@ -253,3 +253,21 @@ func TestNothingOfOursIsLeftAside(t *testing.T) {
 		t.Errorf("%d rows, left aside: %v", len(again), report.AsideLines())
 	}
 }
+
+// What a reasoning comes to is known where the episode passed its checks, and may be invented elsewhere.
+func TestReasoningOfPassedEpisodes(t *testing.T) {
+	messages := strings.ReplaceAll(`"messages": [{"role": "user", "content": "Who has it?"},
+{"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+{"role": "tool", "tool_call_id": "1", "content": "completed."},
+{"role": "assistant", "content": "Ines", "reasoning_content": "Ines has it."}]`, "\n", " ")
+	for head, want := range map[string]bool{
+		``: true,
+		`"outcome": "ok", "terms": [{"name": "tool", "score": 1}], `:   true,
+		`"outcome": "ok", "terms": [{"name": "checks", "score": 1}], `: false,
+	} {
+		_, report, err := load(t, "rows.jsonl", "{"+head+messages+"}\n", Options{})
+		if err != nil || (report.Unknown != nil) != want {
+			t.Errorf("%q: unknown %+v, %v", head, report.Unknown, err)
+		}
+	}
+}
