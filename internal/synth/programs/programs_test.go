@@ -206,6 +206,7 @@ func TestWords(t *testing.T) {
 	for table, want := range map[string]string{
 		"tbl_patients": "patient patients", "Categories": "category categories", "work_order": "work order work orders",
 		"boxes": "box boxes", "staff": "staff member staff", "bus": "bus buses", "s": "s ses",
+		"bookshelves": "bookshelf bookshelves", "loaf": "loaf loaves",
 	} {
 		if one, many := Nouns(table); one+" "+many != want {
 			t.Errorf("%s: %s %s, want %s", table, one, many, want)

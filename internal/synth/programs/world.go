@@ -117,6 +117,8 @@ func singular(noun string) string {
 		return noun
 	case strings.HasSuffix(noun, "ies") && len(noun) > 4:
 		return noun[:len(noun)-3] + "y"
+	case endsIn(noun, "shelves", "loaves", "scarves", "wolves"):
+		return noun[:len(noun)-3] + "f"
 	case endsIn(noun, "sses", "xes", "ches", "shes"):
 		return noun[:len(noun)-2]
 	case len(noun) > 1 && endsIn(noun, "s") && !endsIn(noun, "ss", "us", "is"):
@@ -141,6 +143,8 @@ func plural(noun string) string {
 		return noun + "ren"
 	case strings.HasSuffix(noun, "y") && len(noun) > 1 && !strings.ContainsRune("aeiou", rune(noun[len(noun)-2])):
 		return noun[:len(noun)-1] + "ies"
+	case endsIn(noun, "shelf", "loaf", "scarf", "wolf"):
+		return noun[:len(noun)-1] + "ves"
 	case endsIn(noun, "s", "x", "ch", "sh"):
 		return noun + "es"
 	case slices.Contains(uncountedNouns, noun):
