@@ -41,7 +41,7 @@ func (d *drawer) clearOne() *Program {
 	i := pick(d.r, props)
 	none, _ := t.blank(i)
 	said, where := d.naming(t, row)
-	if isBlank(row[i]) || asksItself(where, i) {
+	if isBlank(row[i]) || d.asksItself(where, i) {
 		return nil
 	}
 	c := t.Columns[i]

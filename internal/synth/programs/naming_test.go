@@ -203,3 +203,13 @@ func TestUnseenKindsAreLookedAt(t *testing.T) {
 		t.Errorf("%d ask for such a kind", n)
 	}
 }
+
+// Nobody asks whether the member that is key is key, also where that alone told which is meant.
+func TestNothingAsksItself(t *testing.T) {
+	d := &drawer{picked: &Query{Where: []Cond{{Column: 2}}}}
+	for column, want := range map[int]bool{0: true, 1: false, 2: true} {
+		if got := d.asksItself([]Cond{{Column: 0}}, column); got != want {
+			t.Errorf("column %d: %v", column, got)
+		}
+	}
+}

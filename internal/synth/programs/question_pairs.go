@@ -32,7 +32,7 @@ func (d *drawer) lookupTwo() *Program {
 	first, second := parts[0], parts[1]
 	a, b := t.shows(row, first), t.shows(row, second)
 	said, where := d.naming(t, row)
-	if a == "" || b == "" || a == b || asksItself(where, first.column) || asksItself(where, second.column) {
+	if a == "" || b == "" || a == b || d.asksItself(where, first.column) || d.asksItself(where, second.column) {
 		return nil
 	}
 	sql, ok := both(t, where, first, second)

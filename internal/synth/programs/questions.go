@@ -23,7 +23,7 @@ func (d *drawer) lookup() *Program {
 		return nil
 	}
 	said, where := d.naming(t, row)
-	if asksItself(where, i) || t.Columns[i].Note && equal(row[i], int64(0)) && d.r.IntN(3) > 0 { // few have a note
+	if d.asksItself(where, i) || t.Columns[i].Note && equal(row[i], int64(0)) && d.r.IntN(3) > 0 { // few have a note
 		return nil
 	}
 	q := Query{Table: t, Where: where, Column: i, Of: -1, Order: -1}
@@ -43,8 +43,11 @@ func (d *drawer) lookup() *Program {
 	return q.program("lookup", slots, valueOf(t.Columns[i], row[i]))
 }
 
-// asksItself reports whether a thing is named by the very property that is asked for.
-func asksItself(where []Cond, column int) bool {
+// asksItself reports whether a thing is named, or picked, by the very property that is asked for.
+func (d *drawer) asksItself(where []Cond, column int) bool {
+	if d.picked != nil {
+		where = slices.Concat(where, d.picked.Where)
+	}
 	return slices.ContainsFunc(where, func(c Cond) bool { return c.Column == column })
 }
 
@@ -85,7 +88,7 @@ func (d *drawer) join() *Program {
 	}
 	slots := d.about(t)
 	said, where := d.naming(t, row)
-	if asksItself(where, i) {
+	if d.asksItself(where, i) {
 		return nil
 	}
 	slots["x"], slots["ref"] = said, c.caption()
@@ -220,7 +223,7 @@ func (d *drawer) listProperty(q Query, slots map[string]string) *Program {
 		return nil
 	}
 	q.Column = pick(d.r, props)
-	if asksItself(q.Where, q.Column) {
+	if d.asksItself(q.Where, q.Column) {
 		return nil
 	}
 	a := Answer{Form: "list", Values: valueTexts(q.Run())}
