@@ -251,13 +251,16 @@ func (d *drawer) several() *programs.Program {
 	if first == nil || first.Answer.Form == "cannot" {
 		return nil
 	}
-	changed := d.touched()
+	changed, about := d.touched(), len(d.about)
 	second := d.draw(pick(d.r, kinds))
 	if second == nil || second.Answer.Form == "cannot" || first.Pattern() == second.Pattern() && len(changed) == 0 {
 		return nil
 	}
+	if slices.ContainsFunc(d.about[about:], func(doc *Doc) bool { return changed[doc.Path] }) {
+		return nil // of what was changed, nothing else is asked or done
+	}
 	seen := map[string]bool{}
-	for i, o := range d.ops { // of what was changed, nothing else is asked or done
+	for i, o := range d.ops {
 		for _, file := range append(slices.Clone(o.Paths), o.Path, o.To) {
 			if changed[file] && i >= changedAt(d.ops, file) && seen[file] {
 				return nil

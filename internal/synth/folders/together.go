@@ -269,10 +269,9 @@ func (d *drawer) overList() *programs.Program {
 // isMeasure reports whether a column has numbers that people add up.
 func isMeasure(c programs.Column) bool {
 	words := strings.Fields(programs.Words(c.Name))
+	never := strings.Fields("year since born built founded joined planted established published hired age id no")
 	return c.Kind == programs.Number && c.Ref == nil && !c.Label && !c.Bool && len(words) > 0 &&
-		!slices.ContainsFunc(words, func(w string) bool {
-			return slices.Contains([]string{"year", "since", "born", "built", "founded", "age", "id", "no"}, w)
-		})
+		!slices.ContainsFunc(words, func(w string) bool { return slices.Contains(never, w) })
 }
 
 // measure is the first column of a file's table with numbers that people add up; -1: none has.

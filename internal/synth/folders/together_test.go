@@ -177,6 +177,55 @@ func TestThings(t *testing.T) {
 	}
 }
 
+// Years are added up by nobody.
+func TestYearsAreNoMeasure(t *testing.T) {
+	for column, want := range map[string]int{"joined": -1, "year_built": -1, "since": -1, "days": 1} {
+		doc := Read("people.csv", "name,"+column+"\nAna Lund,2019\nBo Maes,2021\nCy Petit,2020\n")
+		if got := doc.measure(); got != want {
+			t.Errorf("%s: column %d, not %d", column, got, want)
+		}
+	}
+}
+
+// What is sold comes off the file that has the things sold, and not off another one with a count.
+func TestSoldOffItsStock(t *testing.T) {
+	files := map[string]string{"sold-monday.txt": "3 x loaf\n4 x roll\n1 x bun\n",
+		"stock.csv": "item,count\nloaf,12\nroll,40\nbun,9\npie,30\n",
+		"tools.csv": "tool,count\nsaw,12\nplane,40\nlathe,9\ndrill,30\n"}
+	n := 0
+	for seed := range uint64(30) {
+		if p := draw(newRand(seed), Of(files, nil), everything(), programs.Several, (*drawer).soldMore); p != nil {
+			if n++; p.Slot("x") != "pie" {
+				t.Errorf("%s is sold", p.Slot("x"))
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("nothing is sold")
+	}
+}
+
+// Of a file that the first of two requests changes, the second one asks nothing.
+func TestNothingIsAskedOfWhatWasChanged(t *testing.T) {
+	f := Of(map[string]string{"list.md": "- ear plugs\n- wood screws\n- sanding discs\n- linseed oil\n"}, nil)
+	n := 0
+	for seed := range uint64(300) {
+		p := draw(newRand(seed), f, everything(), programs.Several, (*drawer).several)
+		if p == nil {
+			continue
+		}
+		n++
+		change := slices.IndexFunc(p.Ops, Op.Changes)
+		if first := p.Pattern(); change >= 0 && (strings.Contains(first, "remove") || strings.Contains(first, "add")) &&
+			len(p.About) > 1 && p.About[1] == "list.md" {
+			t.Errorf("%s of %v: %+v", first, p.About, p.Ops)
+		}
+	}
+	if n == 0 {
+		t.Error("no two requests")
+	}
+}
+
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
 // Where all files are short they are read by one call, before anything is said of them or changed. A file that the
