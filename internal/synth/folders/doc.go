@@ -133,6 +133,9 @@ func (d *Doc) things() string {
 // readTable reads lines of cells, the first of which is the header, and begins at a line of the file.
 func (d *Doc) readTable(lines []string, at int, mark string) {
 	if strings.Contains(d.Text, `"`) {
+		if mark != "|" {
+			lines = unquoted(lines, mark)
+		}
 		_ = d.takeTable(programs.Records(strings.Join(lines, "\n"))) // its rows are no lines
 		return
 	}
@@ -148,6 +151,24 @@ func (d *Doc) readTable(lines []string, at int, mark string) {
 	if d.mark = mark; len(d.rows) != len(d.Table.Rows) {
 		d.rows = nil
 	}
+}
+
+// unquoted are lines of cells without the quotes that cells stand in; none where a quoted cell has a mark or a quote.
+func unquoted(lines []string, mark string) (plain []string) {
+	for _, line := range lines {
+		list := cells(line, mark)
+		for i, cell := range list {
+			inside, quoted := strings.CutPrefix(cell, `"`)
+			if !quoted {
+				continue
+			}
+			if list[i] = strings.TrimSuffix(inside, `"`); list[i] == inside || strings.Contains(list[i], `"`) {
+				return nil
+			}
+		}
+		plain = append(plain, strings.Join(list, mark))
+	}
+	return plain
 }
 
 // cells are what stands between the marks of a line.
