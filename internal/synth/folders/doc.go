@@ -36,15 +36,18 @@ type Pair struct {
 	line  int
 }
 
+var dayInWords = regexp.MustCompile(
+	`^(?:\pL+,? )?\d{1,2}\.? (?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\pL*\.?(?:,? \d{4})?$`)
+
 // said is what people call what it notes.
 func (p Pair) said() string {
-	switch day := isDay(p.Value); {
-	case p.Key == "to" && !day:
+	switch numbered := hasDigit.MatchString(p.Value); { // a day, or an hour
+	case p.Key == "to" && !numbered:
 		return "addressee"
-	case p.Key == "from" && !day:
+	case p.Key == "from" && !numbered:
 		return "sender"
 	default:
-		return programs.Called(p.Key, day)
+		return programs.Called(p.Key, isDay(p.Value) || dayInWords.MatchString(p.Value))
 	}
 }
 
@@ -360,8 +363,9 @@ func (d *Doc) readPairs(form *regexp.Regexp) {
 		count[key]++
 		d.Pairs = append(d.Pairs, Pair{key, value, i})
 	}
-	d.Pairs = slices.DeleteFunc(d.Pairs, func(p Pair) bool { // nobody asks for the founded
-		return count[p.Key] > 1 || strings.HasSuffix(p.Key, "ed") && !strings.Contains(p.Key, " ")
+	d.Pairs = slices.DeleteFunc(d.Pairs, func(p Pair) bool { // nobody asks for the founded, or the to
+		return count[p.Key] > 1 || strings.HasSuffix(p.Key, "ed") && !strings.Contains(p.Key, " ") ||
+			slices.Contains([]string{"from", "to"}, p.said())
 	})
 }
 
