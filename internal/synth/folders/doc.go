@@ -388,7 +388,7 @@ func (d *Doc) readItems() {
 		m := itemLine.FindStringSubmatch(line)
 		if m == nil {
 			bare = bare && len(line) <= 50 && !strings.HasSuffix(line, ".") && !strings.Contains(line, ": ") &&
-				!strings.HasSuffix(line, ",") && !strings.HasPrefix(line, " ")
+				!strings.HasSuffix(line, ",") && !strings.HasPrefix(line, " ") && !underLine.MatchString(line)
 			continue
 		}
 		bare = false
@@ -407,6 +407,9 @@ func (d *Doc) readItems() {
 				d.Items = append(d.Items, Item{Text: line, Head: headAbove(lines, i), line: i})
 			}
 		}
+		if len(d.Items) > 1 && !countedItem.MatchString(d.Items[0].Text) && (&Doc{Items: d.Items[1:]}).counts() != nil {
+			d.Items = d.Items[1:] // the first is their title
+		}
 	}
 	if len(d.Items) == 0 && !d.logsLoans() {
 		d.Items = named(lines)
@@ -417,15 +420,30 @@ func (d *Doc) readItems() {
 			events++
 		}
 	}
-	// of what stands there twice nobody can tell which is meant, and lines of a log are no entries
-	if len(d.Items) < 3 || len(seen) < len(d.Items) || 2*events >= len(d.Items) {
+	// of what stands there twice nobody can tell which is meant, lines of a log and rules are no entries, and an entry
+	// that goes on below is more than its line
+	if len(d.Items) < 3 || len(seen) < len(d.Items) || 2*events >= len(d.Items) || goOn(lines) ||
+		ruleName.MatchString(d.stem()) {
 		d.Items = nil
 	}
 }
 
+// goOn reports whether an entry goes on in the line below it: with words, keys, or entries of its own.
+func goOn(lines []string) bool {
+	indent := func(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+	for i, below := range lines[1:] {
+		if itemLine.MatchString(lines[i]) && strings.TrimSpace(below) != "" && indent(below) > indent(lines[i]) {
+			return true
+		}
+	}
+	return false
+}
+
 var (
-	gap      = regexp.MustCompile(`\s{2,}`)
-	fullName = regexp.MustCompile(`^\pL[\pL'. -]+ [\pL'-]+$`)
+	gap       = regexp.MustCompile(`\s{2,}`)
+	fullName  = regexp.MustCompile(`^\pL[\pL'. -]+ [\pL'-]+$`)
+	underLine = regexp.MustCompile(`^\s*(?:={3,}|-{3,})\s*$`) // makes a heading of the line above
+	ruleName  = regexp.MustCompile(`(?i)^(?:readme|how-we-.*|rules|conventions|guide)$`)
 )
 
 // named are lines of cells with wide gaps between them, each called by the cell that is a name of two words or more.

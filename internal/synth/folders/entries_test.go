@@ -16,10 +16,18 @@ func TestWhatIsAList(t *testing.T) {
 		"INFO start\nERROR mail failed\nWARN ficus dry\nINFO stop\n": 0,
 		"09:10 start\n09:40 mail failed\n10:00 stop\n":               0,
 		"- AA batteries\n- USB stick\n- tape\n":                      3,
+		"To buy\n======\nbread\nmilk\ncandles\n":                     0,
+		"sold in Ulm\n3 x loaf\n4 x roll\n1 x bun\n":                 3,
+		"boats:\n  - name: Sula\n    berth: 12\n  - name: Teal\n    berth: 3\n  - name: Kite\n    berth: 9\n": 0,
+		"- bread\n- milk, of which we\n  need two\n- candles\n":                                               0,
+		"- bread\n\n- milk\n\n- candles\n":                                                                    3,
 	} {
 		if got := len(Read("list.txt", text).Items); got != want {
 			t.Errorf("%q has %d entries, not %d", text, got, want)
 		}
+	}
+	if doc := Read("club/rules.md", "# Rules\n\n- Shut the gate.\n- Sweep up.\n- Pay in May.\n"); doc.Items != nil {
+		t.Errorf("rules are entries: %v", doc.Items)
 	}
 }
 
