@@ -435,9 +435,9 @@ func (d *drawer) replacement(doc *Doc) (old, v string) {
 	return old, v
 }
 
-// otherWord draws another word: in the place of a first name another one.
+// otherWord draws another word, a name where the old one is one: in the place of a first name another one.
 func (d *drawer) otherWord(old string, docs ...*Doc) string {
-	v := pick(d.r, otherWords())
+	v := pick(d.r, slices.DeleteFunc(otherWords(), func(w string) bool { return isCapital(w) != isCapital(old) }))
 	before := regexp.MustCompile(regexp.QuoteMeta(old) + ` \p{Lu}\pL+`)
 	if isCapital(old) && slices.ContainsFunc(docs, func(doc *Doc) bool { return before.MatchString(doc.Text) }) {
 		if name, ok := programs.NameOf(d.r, "person"); ok {

@@ -99,4 +99,32 @@ func TestOtherNamesFit(t *testing.T) {
 			t.Errorf("Viktor becomes %q", v)
 		}
 	}
+	named, firsts := Of(map[string]string{"a/a.txt": "We gave the key to Viktor Brandt.\n",
+		"a/b.txt": "Ask Viktor Brandt for that lantern.\n", "c.txt": "x"}, nil), 0
+	for seed := range uint64(60) {
+		p := draw(newRand(seed), named, everything(), programs.SetAll, (*drawer).replaceEvery)
+		if p == nil {
+			continue
+		}
+		old, v := p.Slot("old"), p.Slot("v")
+		if isCapital(old) != isCapital(v) || old == "Viktor" && slices.Contains(otherWords(), v) {
+			t.Errorf("%s becomes %q", old, v)
+		}
+		if old == "Viktor" {
+			firsts++
+		}
+	}
+	if firsts == 0 {
+		t.Error("no first name is replaced")
+	}
+}
+
+// A word is found in letters of any case, and not within another one or beside a digit.
+func TestWordsAreCounted(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "Ana": 1, "ana, ANA; Ana": 3, "Anastasia, Diana": 0, "Ana2, 2Ana": 0,
+		"Ana Ana": 2, "éAna, Anaé": 0, "Ana's": 1} {
+		if got := wordIn("Ana").Count(text); got != want {
+			t.Errorf("%q has it %d times, not %d", text, got, want)
+		}
+	}
 }
