@@ -81,6 +81,16 @@ func TestColumnsAreCalledByNouns(t *testing.T) {
 		}
 	}
 	letter := Read("letter.txt", "To: Inkwell Supplies\nDate: 2026-03-01\nAbout: toner\n\nThe toner leaks again.\n")
+	for text, want := range map[string]string{"To: Ana": "addressee", "From: Ana": "sender", "To: 2026-06-07": "last day",
+		"From: 4 June 2026": "first day", "To: 17:30": ""} {
+		got := ""
+		for _, p := range Read("a.txt", text+"\n").Pairs {
+			got = p.said()
+		}
+		if got != want {
+			t.Errorf("%q is called %q, not %q", text, got, want)
+		}
+	}
 	if at := slices.IndexFunc(letter.Pairs, func(p Pair) bool { return p.said() == "addressee" }); at < 0 {
 		t.Errorf("no addressee in %+v", letter.Pairs)
 	}

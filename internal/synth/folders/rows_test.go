@@ -279,4 +279,26 @@ func TestLinesThatGoAreQuoted(t *testing.T) {
 	}
 }
 
+// A person is looked up by what names the rows of another file, and not by a year that is the same.
+func TestOthersAreFoundByTheirKeys(t *testing.T) {
+	d := &drawer{r: newRand(1), f: Of(map[string]string{
+		"lockers.csv": "locker,holder,since\n1,Ana Lund,2019\n2,Bo Maes,2020\n3,Cy Petit,2021\n",
+		"income.csv":  "date,locker,since\n2026-03-02,1,2019\n2026-03-05,2,2020\n2026-03-09,3,2021\n"}, nil)}
+	for column, want := range map[string]string{"locker": "Bo Maes", "since": ""} {
+		value := map[string]string{"locker": "2", "since": "2020"}[column]
+		if _, _, _, who := d.namedElsewhere(d.f.doc("income.csv"), column, value); who != want {
+			t.Errorf("%s %s is of %q, not %q", column, value, who, want)
+		}
+	}
+}
+
+// Of a row between tabs an edit has two cells, which tie it to its row.
+func TestRunsOfCells(t *testing.T) {
+	const was = "Tove\tSula\t2019"
+	doc := Read("members.tsv", "name\tboat\tjoined\n"+was+"\nArno\tTeal\t2021\nMina\tKite\t2022\n")
+	if old, with := doc.run(was, "Tove\tSula\t2020"); old != "Sula\t2019" || with != "Sula\t2020" {
+		t.Errorf("%q becomes %q", old, with)
+	}
+}
+
 func matches(pattern, text string) bool { return regexp.MustCompile(pattern).MatchString(text) }
