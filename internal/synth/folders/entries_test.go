@@ -81,8 +81,8 @@ func TestColumnsAreCalledByNouns(t *testing.T) {
 		}
 	}
 	letter := Read("letter.txt", "To: Inkwell Supplies\nDate: 2026-03-01\nAbout: toner\n\nThe toner leaks again.\n")
-	for text, want := range map[string]string{"To: Ana": "addressee", "From: Ana": "sender", "To: 2026-06-07": "last day",
-		"From: 4 June 2026": "first day", "To: 17:30": ""} {
+	for text, want := range map[string]string{"To: Ana": "addressee", "From: Ana": "sender",
+		"To: 2026-06-07": "last day", "From: 4 June 2026": "first day", "To: 17:30": ""} {
 		got := ""
 		for _, p := range Read("a.txt", text+"\n").Pairs {
 			got = p.said()
