@@ -21,8 +21,7 @@ for library in github.com/parquet-go github.com/andybalholm github.com/expr-lang
 	golang.org/x google.golang.org github.com/coder github.com/clipperhouse k8s.io \
 	github.com/pierrec github.com/segmentio github.com/twpayne github.com/lucasb-eyer github.com/muesli \
 	github.com/gomlx/gomlx/core/graph crypto/tls crypto/x509 encoding/gob \
-	database go html math/big mime net text archive encoding/asn1 encoding/csv encoding/xml log github.com/google github.com/mattn \
-	github.com/gomlx/go-xla; do
+	database go html math/big mime net text; do
 	lean="$lean -gcflags=$library/...=-l"
 done
 for room in cmd internal/basemodel internal/chat internal/config internal/console internal/data internal/demo internal/doctor internal/env \
